@@ -99,7 +99,7 @@ func TestAStartThatHangsIsBounded(t *testing.T) {
 				h := newHost(t, pluginhost.Options{StartTimeout: timeout})
 				began := time.Now()
 				e := startError(t, h, faulty(fault))
-				if took := time.Since(began); took > timeout+5*time.Second {
+				if took := time.Since(began); took > 3*timeout+5*time.Second { // each of three steps has the timeout
 					t.Errorf("took %s", took)
 				}
 				if !strings.Contains(e.Reason, timeout.String()) {
@@ -108,7 +108,7 @@ func TestAStartThatHangsIsBounded(t *testing.T) {
 				if strings.Contains(e.Reason, step) {
 					return
 				}
-				if timeout > 10*time.Second {
+				if timeout > 40*time.Second {
 					t.Fatalf("reason %q", e.Reason)
 				}
 			}

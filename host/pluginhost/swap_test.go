@@ -154,7 +154,7 @@ func TestASwappedPluginNeverRuns(t *testing.T) {
 				}
 				s.swapperOf(t, how)
 				started, refused, restarted := 0, 0, 0
-				for end := time.Now().Add(time.Minute); started < 6 || refused < 3 || restarted < 6; {
+				for end := time.Now().Add(5 * time.Minute); started < 6 || refused < 3 || restarted < 6; {
 					if time.Now().After(end) {
 						t.Fatalf("started %d times, refused %d times, restarted %d times", started, refused, restarted)
 					}
