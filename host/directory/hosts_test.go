@@ -60,7 +60,7 @@ type site struct {
 }
 
 func openSite(ctx context.Context, dsn, folder, host string) (*site, error) {
-	driver, err := postgres.New(ctx, postgres.Options{DSN: dsn, Lease: time.Second})
+	driver, err := postgres.New(ctx, postgres.Options{DSN: dsn, Lease: 5 * time.Second})
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func (w *world) now() int64 { return time.Now().UnixMilli() + w.clock.Load() }
 
 // newHost is one more host over the world's storage.
 func (w *world) newHost(times federation.Times) *host {
-	return w.hostWaiting(times, 5*time.Second)
+	return w.hostWaiting(times, time.Minute)
 }
 
 // hostWaiting waits so long for an application.
