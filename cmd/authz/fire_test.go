@@ -148,7 +148,8 @@ func TestAHungDriverIsAnOutageAndNotForLong(t *testing.T) {
 	if !ready() {
 		t.Fatal("not ready")
 	}
-	p := pid()
+	var p int
+	eventually(t, "the driver runs", func() bool { p = pid(); return p != 0 }) // 0 would stop the test itself
 	began := time.Now()
 	if err := syscall.Kill(p, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
