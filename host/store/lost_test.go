@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,41 +96,74 @@ func TestACommitToContentThatIsTakenAwayIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// A loss can be seen before caches are emptied of it. What is accepted then is the new
-// content, once they are.
+// A loss can be seen before caches are emptied of it. Nothing is accepted until they are.
 func TestAnAcceptanceWaitsUntilTheLossIsTold(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	var before string
-	var w *world
-	returned := false
-	onLost := func() {
-		if w.store.Info().Incarnation == before {
-			return // that it was taken away
-		}
-		close(entered)
-		<-release
-		returned = true
+	for how, c := range map[string]struct {
+		telling int32 // the call of OnLost that takes its time
+		lose    func(*world)
+		come    func(*world) // while OnLost runs
+		sure    bool         // that an acceptance then finds content
+	}{
+		"lost events": {1, func(w *world) {
+			go w.store.LostPosition(w.Context(), w.store.Info().Incarnation, authz.Position{Seq: 9})
+		}, func(*world) {}, true},
+		"taken away, and back as the same life": {1, func(w *world) {
+			w.driver.strike("Renew", fault{before: func(context.Context) error { return storage.Errorf(storage.CodeUnsupported, "") }})
+			w.take("Health", "")
+		}, (*world).putBack, false},
+		"back as another life": {2, func(w *world) {
+			w.take("Health", "")
+			time.Sleep(2 * time.Second)
+			w.putBack()
+		}, func(*world) {}, true},
+	} {
+		t.Run(how, func(t *testing.T) {
+			var calls atomic.Int32
+			var told atomic.Bool
+			var entered, release chan struct{}
+			onLost := func() {
+				if calls.Add(1) == c.telling {
+					close(entered)
+					<-release
+					told.Store(true)
+				}
+			}
+			in(t, store.Options{CompareEvery: time.Hour, HealthEvery: time.Second, OnLost: onLost}, func(w *world) {
+				entered, release = make(chan struct{}), make(chan struct{})
+				c.lose(w)
+				<-entered
+				c.come(w)
+				yield()
+				type answer struct{ accepted, told bool }
+				answers := make(chan answer, 1)
+				var begun atomic.Bool
+				go func() {
+					begun.Store(true)
+					answers <- answer{w.store.Accept(), told.Load()}
+				}()
+				for !begun.Load() {
+					runtime.Gosched()
+				}
+				yield()
+				close(release)
+				if got := <-answers; got.accepted && !got.told || c.sure && !got.accepted {
+					w.Errorf("%+v", got)
+				}
+			})
+		})
 	}
-	in(t, store.Options{CompareEvery: time.Hour, HealthEvery: time.Second, OnLost: onLost}, func(in *world) {
-		w = in
-		before = w.store.Info().Incarnation
-		w.take("Health", "")
-		time.Sleep(2 * time.Second)
-		w.driver.refuse(nil)
-		go func() { _ = w.store.Reopen(w.Context()) }()
-		<-entered
-		accepted := make(chan bool, 1)
-		go func() { accepted <- w.store.Accept() && returned }()
-		for range 1000 { // a goroutine at a mutex is none that synctest waits for
-			runtime.Gosched()
-		}
-		close(release)
-		if !<-accepted {
-			w.Error("refused, or accepted before OnLost returned")
-		}
-		w.state(store.StateReady)
-		if err := readAccess(w.Context(), w.store); err != nil {
-			w.Error(err)
-		}
-	})
+}
+
+// putBack has the driver open its content again, and the store told of it.
+func (w *world) putBack() {
+	w.driver.refuse(nil)
+	go func() { _ = w.store.Reopen(w.Context()) }()
+}
+
+// yield lets the other goroutines go on as far as they can: synctest waits for none
+// that is at a mutex.
+func yield() {
+	for range 20_000 {
+		runtime.Gosched()
+	}
 }

@@ -91,8 +91,8 @@ type Store struct {
 	background sync.WaitGroup
 	kick       chan struct{} // hurries a reopening
 
-	// losing is held from the moment that the store is lost until OnLost has run. It
-	// comes before mu.
+	// losing is held from the moment that the store is lost until OnLost has run, and
+	// until what was opened anew is current. It is taken before mu.
 	losing sync.Mutex
 
 	mu         sync.Mutex
