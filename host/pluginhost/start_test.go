@@ -99,17 +99,15 @@ func TestAStartThatHangsIsBounded(t *testing.T) {
 				h := newHost(t, pluginhost.Options{StartTimeout: timeout})
 				began := time.Now()
 				e := startError(t, h, faulty(fault))
-				if took := time.Since(began); took > 3*timeout+5*time.Second { // each of three steps has the timeout
-					t.Errorf("took %s", took)
-				}
+				took := time.Since(began)
 				if !strings.Contains(e.Reason, timeout.String()) {
 					t.Errorf("reason %q", e.Reason)
 				}
-				if strings.Contains(e.Reason, step) {
+				if strings.Contains(e.Reason, step) && took <= timeout+5*time.Second {
 					return
 				}
 				if timeout > 40*time.Second {
-					t.Fatalf("reason %q", e.Reason)
+					t.Fatalf("took %s, reason %q", took, e.Reason)
 				}
 			}
 		})
