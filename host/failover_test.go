@@ -49,7 +49,7 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 		t.Helper()
 		call(t, caller(h), "createGrant", object{"input": object{"subject": "user:" + user, "pattern": "docs.files.read", "provenance": root}})
 	}
-	away := filepath.Join(t.TempDir(), "away") // nothing is there until its numbers are those of the tail
+	away := filepath.Join(t.TempDir(), "away") // where these hosts look for the standby; it is made below
 	hosts := []*host.Host{open(away), open(away)}
 	grant(hosts[0], "ann")
 	do(second.CaughtUp(ctx, first))
@@ -71,9 +71,10 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 	call(t, caller(late), "createRevoke", object{"input": object{"userId": "ann", "pattern": "docs.files.read", "provenance": root}})
 	acknowledged := time.Now()
 	grant(late, "dan")
-	for i := 0; head(late) < tail; i++ { // a head that is behind tells by its number alone
+	for i := 0; head(late) < tail; i++ { // the numbers of the tail are used up: heads are equal
 		grant(late, fmt.Sprint("eve", i))
 	}
+	// A host that reads the log earlier finds the head behind, and tells the others by that.
 	do(os.Symlink(filepath.Dir(second.Socket()), away))
 	for i, h := range hosts {
 		var stale time.Time
